@@ -1,0 +1,1 @@
+"""The command line. Only this package knows the terminal; what it shows comes from the catalog."""
