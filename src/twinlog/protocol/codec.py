@@ -46,7 +46,7 @@ ENVELOPE_TYPES: Final[Mapping[str, type[Any]]] = {
 ENVELOPE_KEYS: Final[Mapping[type[Any], str]] = {cls: key for key, cls in ENVELOPE_TYPES.items()}
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
-# The fast parser turns integers beyond 64 bits into floats; such lines take the slow one.
+# The strict parser turns integers beyond 64 bits into floats; such lines are read once more by one that does not.
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _ESCAPES = re.compile(rb"\\(?:u00[0-9a-f]{2}|.)")
 
@@ -136,9 +136,10 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[Action]:
 def decode_action(line: bytes) -> Action:
     """Parse one line."""
     try:
-        is_long = _LONG_NUMBER.search(line) is not None
-        envelope = json.loads(line, parse_constant=_refuse_constant) if is_long else orjson.loads(line)
-    except ValueError as error:
+        envelope = orjson.loads(line)
+        if _LONG_NUMBER.search(line):
+            envelope = json.loads(line)
+    except (ValueError, RecursionError) as error:
         has_nan = b"NaN" in line or b"Infinity" in line
         hint = "write NaN and infinities as strings or omit them" if has_nan else None
         raise CorruptLog(f"not valid JSON: {error}", hint=hint) from error
@@ -150,10 +151,6 @@ def decode_action(line: bytes) -> Action:
     kind = present[0]
     cls = ENVELOPE_TYPES.get(kind)
     return from_object(cls, envelope[kind], where=kind) if cls else UnknownAction(kind=kind, body=envelope[kind])
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def from_object(cls: type[Any], body: object, *, where: str) -> Any:  # noqa: ANN401 - an instance of cls
