@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from unittest import mock
 
-import psycopg
 import pyarrow as pa
 from sqlalchemy import Connection, event
 
@@ -141,20 +140,6 @@ def _die_after(engine: Any, statement_start: str) -> None:
             die()
 
     event.listen(engine, "after_cursor_execute", look)
-    _die_after_pipelined(statement_start)
-
-
-def _die_after_pipelined(statement_start: str) -> None:
-    """PostgreSQL gets a commit's rows past SQLAlchemy; the server has run what a synchronised pipeline has sent."""
-    original = psycopg.Cursor.executemany
-
-    def executemany(cursor: Any, query: bytes, rows: Any) -> None:
-        original(cursor, query, rows)
-        if query.decode().startswith(statement_start):
-            cursor.connection._pipeline.sync()
-            die()
-
-    mock.patch.object(psycopg.Cursor, "executemany", executemany).start()
 
 
 def _die_in_the_third_batch() -> None:

@@ -132,11 +132,13 @@ class PostgresDialect(Dialect):
             pooled.close()
 
     def insert(self, connection: Connection, rows: Mapping[Table, Sequence[Mapping[str, object]]]) -> None:
-        """All of it in one round trip to the server."""
-        driver = _driver(connection)
-        with driver.pipeline(), driver.cursor() as cursor:
-            for table, table_rows in rows.items():
-                cursor.executemany(self.insert_sql(connection, table).encode(), table_rows)
+        """The driver's own statements; SQLAlchemy's care for each value is not needed.
+
+        Not in one pipeline over all tables: psycopg was seen to wait forever in it when the connection broke.
+        """
+        for table, table_rows in rows.items():
+            statement = self.insert_sql(connection, table)
+            connection.exec_driver_sql(statement, dict(table_rows[0]) if len(table_rows) == 1 else list(table_rows))
 
     def bulk_insert(self, connection: Connection, table: Table, batches: Iterable[pa.RecordBatch]) -> None:
         """COPY on the transaction's own connection; Arrow writes the CSV, so no value passes through Python."""
