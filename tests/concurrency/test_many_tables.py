@@ -14,6 +14,7 @@ from tests.concurrency.writers import (
     append_whatever_happens,
     read_whatever_happens,
     rewrite_my_table,
+    write_if_the_other_is_empty,
 )
 from tests.crash.audit import audit
 from tests.support.builders import commit, make_add, make_table
@@ -77,6 +78,24 @@ def test_pairs_when_threads_commit_to_random_ones_then_all_or_nothing(catalog: C
     with ThreadPoolExecutor(4) as pool:
         outcomes = [outcome for outcomes in pool.map(write, range(4)) for outcome in outcomes]
     check_all_or_nothing(catalog, outcomes)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
+def test_transactions_when_each_writes_what_the_other_has_read_then_only_one_of_them_lands(database_url: str):
+    rounds = 25
+    with twinlog.connect(database_url) as catalog:
+        for name in ("a", "b"):
+            make_table(catalog, name)
+        children = [
+            Child(write_if_the_other_is_empty, database_url, rounds, *tables) for tables in (("a", "b"), ("b", "a"))
+        ]
+        with running(children):
+            for _ in range(rounds):
+                let_them_meet(children)
+            one, other = (child.result() for child in children)
+        assert [first and second for first, second in zip(one, other, strict=True)] == [False] * rounds
+        heads = audit(catalog)
+        assert (heads["a"].version, heads["b"].version) == (sum(one), sum(other))
 
 
 @pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)

@@ -162,6 +162,23 @@ def append_to_pairs(link: Any, url: str, name: str, tables: Sequence[str], count
     return report
 
 
+def write_if_the_other_is_empty(link: Any, url: str, rounds: int, mine: str, other: str) -> list[bool]:
+    """Add to one table if another has no file of this round yet. Gives the rounds in which it did."""
+    wrote = []
+    with twinlog.connect(url) as catalog:
+        for number in range(rounds):
+            link.meet()
+            try:
+                with catalog.transaction() as txn:
+                    found = txn.table(other).files().column("path").to_pylist()
+                    if f"round-{number}" not in found:
+                        txn.table(mine).add(make_add(f"round-{number}"))
+                wrote.append(f"round-{number}" not in found)
+            except twinlog.errors.CommitConflict:
+                wrote.append(False)
+    return wrote
+
+
 def rewrite_my_table(link: Any, url: str, table: str, count: int) -> Report:
     """Read and rewrite a table that is nobody else's: nothing can be in the way."""
     report = Report()

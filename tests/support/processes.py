@@ -8,6 +8,7 @@ import faulthandler
 import multiprocessing
 import os
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,25 @@ _TIME_LIMIT_S: Final = 240.0
 def soak_seeds() -> Sequence[int]:
     """One seed in an ordinary run, `make soak SEEDS=N` asks for more."""
     return range(int(os.environ.get("TWINLOG_SOAK_SEEDS", "1")))
+
+
+@contextmanager
+def bounded(seconds: int = 200) -> Iterator[None]:
+    """Fail a test that hangs, so that it does not take the others with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals cannot help here
+        return
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise TimeoutError(f"not done after {seconds} s")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 class Link:

@@ -30,6 +30,9 @@ _LOCK_TIMEOUT_S = 60
 _PIECE_BYTES = 32 * 1024
 _MIGRATION_LOCK = 7_493_001  # any constant; names our advisory lock
 
+# Kept from the garbage collector: closing a connection of the parent's would end it for the parent too.
+_OF_PARENTS: Final[list[QueuePool]] = []
+
 _STATES: Final = {
     "40001": Trouble.BUSY,  # serialization failure
     "40P01": Trouble.BUSY,  # deadlock
@@ -96,6 +99,7 @@ class PostgresDialect(Dialect):
 
     def forget_connections(self) -> None:
         """Begin a new pool of ADBC connections."""
+        _OF_PARENTS.append(self._adbc_pool)
         self._adbc_pool = self._adbc_pool.recreate()
 
     def _connect_adbc(self) -> adbc_postgresql.Connection:
